@@ -2,6 +2,7 @@
 
 use crate::api::EngineHandle;
 use crate::engine::Engine;
+use crate::engine::checkpoint::is_empty;
 use crate::engine::collector::ReadyMemory;
 use crate::engine::store::StoreOf;
 use crate::engine::teller::Teller;
@@ -91,9 +92,9 @@ impl Engine {
                 self.recover(device, options)
             }
             // Nothing is read or written there, so there must be nothing: who opens a database expects to find its rows.
-            Some(device) if device.list()?.iter().any(|name| name != "lock") => {
+            Some(device) if !is_empty(&*device)? => {
                 let message = format!(
-                    "\"{}\" holds a database, which durability off would not read",
+                    "\"{}\" holds a database, which is not read where nothing is logged",
                     device.describe("")
                 );
                 Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)

@@ -533,6 +533,20 @@ mod tests {
 
     const TABLE: TableId = TableId(1);
     const OTHER: TableId = TableId(2);
+
+    #[test]
+    fn ranges_that_meet_become_one() {
+        let key = |n: u64| Some(vec![n]);
+        let mut left = Left::Nothing;
+        left.add((key(5), None));
+        left.add((None, key(5)));
+        assert!(matches!(&left, Left::Ranges(all) if *all == [(None, None)]), "{left:?}");
+        let mut left = Left::Nothing;
+        for range in [(key(3), key(5)), (None, key(1)), (key(5), key(9)), (key(1), key(3))] {
+            left.add(range);
+        }
+        assert!(matches!(&left, Left::Ranges(all) if *all == [(None, key(9))]), "{left:?}");
+    }
     const KEY: &[u64] = &[5];
 
     /// The first place of an epoch.
@@ -693,19 +707,5 @@ mod model {
     #[test]
     fn a_snapshot_of_now_sees_what_has_its_place_and_nothing_else() {
         a_snapshot_of(Moment::Now);
-    }
-
-    #[test]
-    fn ranges_that_meet_become_one() {
-        let key = |n: u64| Some(vec![n]);
-        let mut left = Left::Nothing;
-        left.add((key(5), None));
-        left.add((None, key(5)));
-        assert!(matches!(&left, Left::Ranges(all) if *all == [(None, None)]), "{left:?}");
-        let mut left = Left::Nothing;
-        for range in [(key(3), key(5)), (None, key(1)), (key(5), key(9)), (key(1), key(3))] {
-            left.add(range);
-        }
-        assert!(matches!(&left, Left::Ranges(all) if *all == [(None, key(9))]), "{left:?}");
     }
 }

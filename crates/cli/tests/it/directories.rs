@@ -275,3 +275,47 @@ fn an_address_that_is_taken_leaves_no_directory_behind() {
     assert!(said.contains("58000") && said.contains(&address), "{said}");
     assert!(!data.exists(), "nothing was made");
 }
+
+/// Without durability nothing is read or written, so a directory with a database is left alone.
+#[test]
+fn a_database_is_not_hidden_by_durability_off() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = database(dir.path(), 3);
+    let before = files(&data);
+    let error = Options::new().durability(planaria::Durability::Off).open(&data).expect_err("it has rows");
+    assert_eq!(error.sqlstate(), SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "{error}");
+    assert!(error.message().contains("data") && error.hint().is_some(), "{error}");
+    assert_eq!(files(&data), before);
+    let empty = Options::new().durability(planaria::Durability::Off).open(dir.path().join("empty"));
+    empty.expect("opens").execute_script("CREATE TABLE t (a int)").expect("works");
+}
+
+/// A log that is kept for restores of moments is left by who only reads, and by who is told so.
+#[test]
+fn a_kept_log_is_deleted_by_who_does_not_keep_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = dir.path().join("data");
+    let place = data.display().to_string();
+    let kept = || names(&data).iter().filter(|name| name.ends_with(".log")).count();
+    let done = |args: &[&str]| {
+        let output = planaria(args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    };
+    let sql = dir.path().join("some.sql");
+    std::fs::write(&sql, "INSERT INTO t VALUES (2); CHECKPOINT").expect("writes");
+    let sql = sql.display().to_string();
+    done(&["shell", &place, "--keep-log", "-c", "CREATE TABLE t (a int PRIMARY KEY)", "-c", "CHECKPOINT"]);
+    let first = kept();
+    assert!(first > 0);
+    done(&["run", "--keep-log", "--data", &place, &sql]);
+    done(&["dump", &place]);
+    done(&["shell", &place, "--keep-log=true", "-c", "SELECT 1"]);
+    let before = kept();
+    assert!(before > first, "{first} {before}");
+    let output = planaria(&["shell", &place, "--keep-log=perhaps", "-c", "SELECT 1"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("perhaps") && said.contains("true"), "{said}");
+    done(&["shell", &place, "-c", "SELECT 1"]);
+    assert_eq!(kept(), 0);
+}

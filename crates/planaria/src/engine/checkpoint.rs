@@ -431,9 +431,14 @@ impl Engine {
     }
 }
 
+/// Whether there is nothing but the lock.
+pub(crate) fn is_empty(device: &dyn Device) -> Result<bool> {
+    Ok(device.list()?.iter().all(|name| name == "lock"))
+}
+
 /// 58P02 where a directory has files already.
 fn check_empty(device: &dyn Device) -> Result<()> {
-    if device.list()?.iter().all(|name| name == "lock") {
+    if is_empty(device)? {
         return Ok(());
     }
     let message = format!("directory \"{}\" exists but is not empty", device.describe(""));

@@ -794,14 +794,13 @@ impl SessionCore {
     /// of the schema comes between. Those that are not `known` so are of a schema that is not committed, and are
     /// logged with it.
     pub(crate) fn log_sequences(&mut self, known: &dyn Fn(SequenceId) -> bool) -> Result<()> {
-        if !self.effects.iter().any(|effect| known(effect.sequence)) {
+        if self.effects.is_empty() {
             return Ok(());
         }
-        // Where the log takes nothing (its disk is full), they stay for the next time: no number may be given again.
-        let commit = self.log.as_mut().map(|log| log.enter()).transpose()?;
         let (shared, own): (Vec<_>, _) = self.effects.drain(..).partition(|effect| known(effect.sequence));
         self.effects = own;
-        let Some(commit) = commit else { return Ok(()) };
+        let Some(log) = self.log.as_mut().filter(|_| !shared.is_empty()) else { return Ok(()) };
+        let commit = log.enter()?;
         self.engine.counters.committing(self.worker);
         let epoch = commit.effects(self.engine.clock.draw(), |w| record::write_sequences(w, &shared));
         self.engine.counters.committed(self.worker, epoch);

@@ -37,7 +37,7 @@ pub(super) const PUT: u16 = u16::MAX - 2;
 pub(super) const PIECES_MAX: u16 = u16::MAX - 2;
 
 /// Places of operands are 32 bits.
-const OPERANDS_MAX: usize = u32::MAX as usize;
+const PLACES_MAX: usize = u32::MAX as usize;
 
 /// What planning a part leaves. Reused, so that the steady state neither allocates nor touches new
 /// pages; and made as large as it will be at once, because the first touch of memory is dear and growing
@@ -76,7 +76,7 @@ impl Chunk {
         self.transactions.clear();
         self.origins.clear();
         self.sequence = 0;
-        self.operands_max = OPERANDS_MAX;
+        self.operands_max = PLACES_MAX;
         self.overflowed = false;
     }
 

@@ -277,6 +277,31 @@ fn fingers_lead_where_descents_lead() {
     assert_eq!(all, expected);
 }
 
+/// A group finds what its keys' lookups find, whether its keys lie side by side or in leaves of their own.
+#[test]
+fn a_group_finds_what_lookups_find() {
+    let tree = Tree::<2, false, 4, 3>::new();
+    let mut participant = Participant::new();
+    let mut finger = Finger::default();
+    for n in 0..400u64 {
+        tree.insert(participant.guard().pinned(), &[n * 3 % 400, 1], n + 1);
+    }
+    // Side by side, apart, apart again: as the group before was, the next one is looked for.
+    for stride in [1, 25, 25, 1, 1, 24, 2, 25, 25, 7] {
+        for count in [0, 1, 7, 8, GROUP] {
+            let guard = participant.guard();
+            let pin = guard.pinned();
+            // Every third one is not there.
+            let keys: Vec<[u64; 2]> =
+                (0..count as u64).map(|i| [i * stride, 1 + u64::from(i % 3 == 2)]).collect();
+            let mut found = vec![None; count];
+            tree.get_group(&mut finger, pin, count, |i| &keys[i], |i, value| found[i] = Some(value));
+            let expected: Vec<_> = keys.iter().map(|key| Some(tree.get(pin, key).0)).collect();
+            assert_eq!(found, expected, "stride {stride}");
+        }
+    }
+}
+
 /// Inserts among fingers do what inserts do, in whatever turns the trees come, and say how they moved the leaf.
 #[test]
 fn inserts_among_fingers_are_inserts() {

@@ -28,7 +28,6 @@ impl Kernel {
             places: vec![None; program.regs.len()],
             key,
             given: None,
-            given_of: None,
             writes: vec![0; program.regs.len()],
             reads: vec![0; program.regs.len()],
             last_read: vec![0; program.regs.len()],
@@ -61,7 +60,7 @@ impl Kernel {
         if compiler.used > REGISTERS {
             return None;
         }
-        let row_bytes = compiler.given_of.map_or(0, |table| compiler.row_bytes(table));
+        let row_bytes = compiler.given.map_or(0, |(row, table)| compiler.row_bytes(row, table));
         let Compiler { ops, bank, given, piles_up, .. } = compiler;
         let key = if given.is_some() { key } else { 0 };
         Some(Kernel {
@@ -70,7 +69,7 @@ impl Kernel {
             nulls,
             ops: ops.into(),
             bank,
-            given,
+            given: given.map(|(row, _)| row),
             row_bytes,
             key_bits: (1 << key) - 1,
             piles_up,
@@ -113,8 +112,8 @@ struct Compiler<'p> {
     /// Where the program's registers are.
     places: Vec<Option<R>>,
     key: usize,
-    given: Option<R>,
-    given_of: Option<TableId>,
+    /// The register of the row that is given, and its table.
+    given: Option<(R, TableId)>,
     /// By register: operations that write it and that read it, and the place of the last one.
     writes: Vec<u32>,
     reads: Vec<u32>,
@@ -253,16 +252,16 @@ impl Compiler<'_> {
     }
 
     /// How far the row that was given is likely to be looked at.
-    fn row_bytes(&self, table: TableId) -> u32 {
+    fn row_bytes(&self, given: R, table: TableId) -> u32 {
         let layout = self.world.table(table).layout();
         let mut bytes = layout.fixed_bytes();
         for op in &self.ops {
             match op {
-                Op::Read { row, columns } if Some(*row) == self.given => {
+                Op::Read { row, columns } if *row == given => {
                     let texts = columns.iter().filter(|read| read.column.kind() == ColumnKind::Bytes);
                     bytes = texts.map(|read| layout.likely_bytes_to(&read.column)).fold(bytes, usize::max);
                 }
-                Op::Update(update) if Some(update.row) == self.given => {
+                Op::Update(update) if update.row == given => {
                     bytes =
                         layout.columns().iter().map(|c| layout.likely_bytes_to(c)).fold(bytes, usize::max);
                 }
@@ -366,8 +365,7 @@ impl Compiler<'_> {
                 let key = self.read_all(key);
                 let row_reg = self.write(*row);
                 if own {
-                    self.given = Some(row_reg);
-                    self.given_of = Some(*table);
+                    self.given = Some((row_reg, *table));
                     return self.columns(*table, *row, columns);
                 }
                 self.ops.push(Op::Find(Box::new(Find {
